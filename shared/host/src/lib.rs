@@ -1,0 +1,1 @@
+//! The machine: sockets, CPUs, clocks, limits and facts.

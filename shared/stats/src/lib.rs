@@ -1,0 +1,1 @@
+//! Histograms, counters and the text of reports.

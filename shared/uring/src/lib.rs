@@ -1,0 +1,1 @@
+//! Rings, buffer rings and tokens: the only crate that talks io_uring.
