@@ -4,6 +4,7 @@
 mod counter;
 pub mod format;
 mod histogram;
+pub mod page;
 pub mod table;
 
 pub use counter::Counter;
