@@ -1,4 +1,4 @@
-//! The ring on the kernel: the only file that enters it.
+//! The ring on the kernel: this file and its folder are all that enters it.
 //!
 //! Invariants:
 //! - Every byte that the kernel may touch is owned here: receive memory by [`BufRing`], send memory by `sending`, addresses
@@ -8,30 +8,32 @@
 //! - A ring belongs to the thread that made it (SINGLE_ISSUER, T2); it is not `Send`.
 #![allow(unsafe_code)] // Calls of the kernel with pointers; design rule: only here and in bufring.rs.
 
+mod build;
+mod calls;
+
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 use io_uring::squeue::Entry;
-use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode};
+use io_uring::types::{CancelBuilder, Timespec};
+use io_uring::{IoUring, cqueue};
 
+use self::build::{build, describe, require_multishot_recv};
+use self::calls::{errno_of, register_ring_fd, unregister_ring_fd};
 use crate::bufring::{BufId, BufRing};
 use crate::completion::Completion;
 use crate::errno::Errno;
 use crate::error::{RingError, Surroundings};
 use crate::op;
 use crate::out::Out;
-use crate::params::{Attempt, Flag, RingConfig, Setup, climb_down};
+use crate::params::{RingConfig, Setup, climb_down};
 use crate::token::{Key, Op, Token};
 use crate::{Counters, SockAddr, Uring, Wait};
 
 const GETEVENTS: u32 = 1 << 0;
-const EXT_ARG: u32 = 1 << 3;
 const REGISTERED_RING: u32 = 1 << 4;
 /// Since 6.15: a wait here is not accounted as iowait, by which an idle server looks busy (axboe/liburing#943).
 const NO_IOWAIT: u32 = 1 << 7;
-const REGISTER_RING_FDS: libc::c_uint = 20;
-const UNREGISTER_RING_FDS: libc::c_uint = 21;
 const BUFFER_GROUP: u16 = 0;
 /// How long Drop waits in all for the kernel to end what is in flight; after that the memory is left to it.
 const DROP_TRIES: u32 = 20;
@@ -92,7 +94,7 @@ impl Ring {
             registered: None,
             counters: Counters::default(),
         };
-        ring.require_multishot_recv()?;
+        require_multishot_recv(&ring.io)?;
         if config.buffers > 0 {
             ring.provide_buffers(config)?;
         }
@@ -116,17 +118,6 @@ impl Ring {
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight
-    }
-
-    /// Multishot receive has no probe of its own; SEND_ZC came with the same kernel (6.0) and has one.
-    fn require_multishot_recv(&self) -> Result<(), RingError> {
-        let mut probe = io_uring::Probe::new();
-        let probed = self.io.submitter().register_probe(&mut probe).map_err(|error| errno_of(&error));
-        match probed {
-            Ok(()) if probe.is_supported(opcode::SendZc::CODE) => Ok(()),
-            Ok(()) => Err(RingError::Feature { feature: "multishot receive", errno: Errno(libc::EINVAL) }),
-            Err(errno) => Err(RingError::Call { call: "io_uring_register(PROBE)", errno }),
-        }
     }
 
     fn provide_buffers(&mut self, config: &RingConfig) -> Result<(), RingError> {
@@ -180,23 +171,9 @@ impl Ring {
             None => (self.io.as_raw_fd(), flags),
         };
         self.counters.enters += 1;
-        let args = timeout.map(|timeout| SubmitArgs::new().timespec(timeout));
-        let (flags, arg, len_bytes) = match &args {
-            Some(args) => {
-                (flags | EXT_ARG, std::ptr::from_ref(args).cast::<libc::c_void>(), size_of::<SubmitArgs<'_, '_>>())
-            }
-            None => (flags, std::ptr::null(), 0),
-        };
-        // SAFETY: the arguments are those of the system call; `arg` is null or points to `args`, which lives until after
-        // the call. What the entries point to is owned by this ring (see `try_push`).
-        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, fd, to_submit, min, flags, arg, len_bytes) };
-        match u32::try_from(result) {
-            Ok(taken) => {
-                self.counters.submitted += u64::from(taken);
-                Ok(taken)
-            }
-            Err(_) => Err(errno_of(&std::io::Error::last_os_error())),
-        }
+        let taken = calls::enter(fd, to_submit, min, flags, timeout)?;
+        self.counters.submitted += u64::from(taken);
+        Ok(taken)
     }
 
     /// Sorts the outcomes of an enter: `Ok` when the caller goes on, whatever was or wasn't submitted.
@@ -413,61 +390,6 @@ impl Drop for Ring {
             unregister_ring_fd(self.io.as_raw_fd(), index);
         }
     }
-}
-
-fn build(attempt: &Attempt) -> Result<IoUring, Errno> {
-    let mut builder = IoUring::builder();
-    builder.dontfork();
-    for flag in &attempt.flags {
-        match flag {
-            Flag::SingleIssuer => builder.setup_single_issuer(),
-            Flag::DeferTaskrun => builder.setup_defer_taskrun(),
-            Flag::NoSqarray => builder.setup_no_sqarray(),
-            Flag::SubmitAll => builder.setup_submit_all(),
-            Flag::CqSize => builder.setup_cqsize(attempt.cq_entries),
-            Flag::Clamp => builder.setup_clamp(),
-        };
-    }
-    builder.build(attempt.entries).map_err(|error| errno_of(&error))
-}
-
-fn describe(io: &IoUring, config: &RingConfig, attempt: &Attempt) -> Setup {
-    let lacking = |flag: &Flag| !config.without.contains(flag) && !attempt.flags.contains(flag);
-    Setup {
-        entries: io.params().sq_entries(),
-        cq_entries: io.params().cq_entries(),
-        flags: attempt.flags.clone(),
-        lacking: Flag::LADDER.into_iter().filter(lacking).collect(),
-        registered_fd: false,
-        no_iowait: io.params().is_feature_no_iowait(),
-    }
-}
-
-/// `struct io_uring_rsrc_update` of the kernel's interface.
-#[repr(C)]
-struct RingFdUpdate {
-    offset: u32,
-    resv: u32,
-    data: u64,
-}
-
-/// Registers the ring's descriptor for this thread, so that no call has to look it up. `None` where the kernel can't.
-fn register_ring_fd(fd: RawFd) -> Option<u32> {
-    let mut update = RingFdUpdate { offset: u32::MAX, resv: 0, data: fd as u64 };
-    // SAFETY: one update, which lives across the call; the kernel writes the index into its `offset`.
-    let registered = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, REGISTER_RING_FDS, &raw mut update, 1) };
-    (registered == 1).then_some(update.offset)
-}
-
-/// The registration belongs to the thread and would outlive the ring.
-fn unregister_ring_fd(fd: RawFd, index: u32) {
-    let update = RingFdUpdate { offset: index, resv: 0, data: 0 };
-    // SAFETY: one update, which lives across the call and is only read.
-    unsafe { libc::syscall(libc::SYS_io_uring_register, fd, UNREGISTER_RING_FDS, &raw const update, 1) };
-}
-
-fn errno_of(error: &std::io::Error) -> Errno {
-    Errno(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 #[cfg(test)]
