@@ -21,6 +21,7 @@ static REQUEST_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 fn answer(mut stream: TcpStream) {
     let mut buf = [0; 4096];
     let mut pending = 0;
+    let _ = stream.set_nodelay(true);
     while let Ok(n @ 1..) = stream.read(&mut buf) {
         let request = REQUEST_BYTES.load(Ordering::SeqCst).min(buf[..n].len());
         pending += n;
