@@ -44,7 +44,7 @@ pub enum WaitPolicy {
 /// How long [`WaitPolicy::Adaptive`] spins before it sleeps: about what a wake-up from sleep costs.
 pub const ADAPTIVE_SPIN: Duration = Duration::from_micros(50);
 
-/// Settings of a run. [`Config::new`] has the defaults; the fields can be changed before [`crate::run`].
+/// Settings of a run. [`Config::new`] has the defaults; the fields can be changed before [`crate::run()`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where requests go.

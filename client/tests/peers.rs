@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{OK, Peer, Server, expect, reason, refusing, run, run_with};
+use common::{OK, Peer, Server, expect, reason, refusing, run, run_with, wait_for};
 use ringshot_client::Limit;
 use ringshot_client::record::Class::{
     self, Cancelled, ClosedEarly, Completed2xx, Completed3xx, Completed4xx, Completed5xx, Connect, Protocol, Reset,
@@ -351,18 +351,14 @@ fn a_server_that_comes_back_is_found_again() {
 
 #[test]
 fn a_stop_ends_the_run_and_cancels_what_is_in_flight() {
-    let server = Server::start(|mut peer, _| {
-        peer.request();
-        peer.say(OK);
-        peer.linger();
-    });
+    let (server, waiting) = Server::answering_once();
     let mut config = ringshot_client::Config::new(&server.url()).expect("valid");
     (config.connections, config.threads) = (2, Some(1));
     config.limit = Limit::Duration(Duration::from_secs(600));
     let stop = ringshot_host::stop::Stop::new();
     let stopper = stop.clone();
     std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(100));
+        wait_for(&waiting, 2);
         stopper.request();
     });
     let report = ringshot_client::run(config, stop).expect("runs");

@@ -3,9 +3,8 @@
 mod common;
 
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
-use common::{OK, Server, refusing};
+use common::{OK, Server, refusing, wait_for};
 use serde_json::Value;
 
 fn client(args: &[&str]) -> Command {
@@ -76,15 +75,11 @@ fn json_is_one_object_on_stdout() {
 
 #[test]
 fn an_interrupt_ends_early_with_a_report_that_says_so() {
-    let server = Server::start(|mut peer, _| {
-        peer.request();
-        peer.say(OK);
-        peer.linger();
-    });
-    for signal in ["-INT", "-TERM"] {
+    let (server, waiting) = Server::answering_once();
+    for (at, signal) in ["-INT", "-TERM"].into_iter().enumerate() {
         let child =
             client(&["-c", "3", "-t", "1", "-d", "10m", "--timeout", "10m", &server.url()]).spawn().expect("starts");
-        std::thread::sleep(Duration::from_millis(300));
+        wait_for(&waiting, 3 * (at + 1));
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill").success());
         let (code, report, _) = text(child.wait_with_output().expect("ends"));
         assert_eq!(code, 130, "{report}");

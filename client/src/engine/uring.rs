@@ -1,5 +1,5 @@
 //! The io_uring engine: the whole loop, then one handler per kind of completion in the order of a connection's life.
-//! What begins and ends connections is in [`super::lifecycle`].
+//! What begins and ends connections is in `lifecycle.rs` beside this file.
 
 use ringshot_host::clock;
 use ringshot_uring::{Completion, Errno, Key, Op, Parked, RingError, Slots, Uring};

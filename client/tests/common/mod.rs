@@ -114,9 +114,32 @@ impl Server {
         })
     }
 
+    /// A server that answers the first request of each connection and keeps all others waiting. Also returns how many
+    /// wait: a test that waits for that number needs no clock.
+    pub fn answering_once() -> (Self, Arc<AtomicUsize>) {
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&waiting);
+        let server = Self::start(move |mut peer, _| {
+            peer.request();
+            peer.say(OK);
+            if peer.request().is_some() {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+            peer.linger();
+        });
+        (server, waiting)
+    }
+
     /// Its URL.
     pub fn url(&self) -> String {
         format!("http://{}/", self.addr)
+    }
+}
+
+/// Waits until `counter` has reached `n`.
+pub fn wait_for(counter: &AtomicUsize, n: usize) {
+    while counter.load(Ordering::SeqCst) < n {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
