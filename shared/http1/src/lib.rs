@@ -1,6 +1,6 @@
 //! Zero-copy HTTP/1.1 codec: request and response heads, body framing, encoders.
 
-#![deny(unsafe_op_in_unsafe_fn)]
+#![deny(unsafe_code)]
 
 mod body;
 pub mod encode;
@@ -10,6 +10,7 @@ mod fields;
 mod framing;
 mod limits;
 mod list;
+mod method;
 mod request;
 mod response;
 mod resume;
@@ -23,7 +24,8 @@ pub use body::{Body, Decoder, Step};
 pub use error::{Error, Kind};
 pub use field::{Field, FieldArray, FieldSink, Known, NoFields};
 pub use limits::Limits;
-pub use request::{Method, RequestHead, request, request_in};
+pub use method::Method;
+pub use request::{RequestHead, request, request_in};
 pub use response::{ResponseHead, response, response_in};
 pub use resume::Resume;
 pub use span::Span;

@@ -5,7 +5,7 @@ use crate::field::FieldSink;
 use crate::fields::{fields, rare_version, start_line};
 use crate::framing::{Codings, Framing};
 use crate::limits::Limits;
-use crate::request::Method;
+use crate::method::Method;
 use crate::resume::{self, Resume};
 use crate::scan::{Job, Scan, dispatch};
 use crate::span::Span;

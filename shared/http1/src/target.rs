@@ -1,6 +1,6 @@
 //! Request targets: the four forms of RFC 9112, section 3.2, and the authority that a target or Host names.
 
-use crate::request::Method;
+use crate::method::Method;
 use crate::scan::table::is_host;
 
 /// How a target is written.
@@ -117,7 +117,8 @@ mod tests {
         for text in good.split(' ') {
             assert!(is_authority(text.as_bytes()), "{text}");
         }
-        let bad = "|:80|a:b|a:80:80|a/x|a?x|u@a|a b|a,b|a.\u{e9}|[::1|[]|[::1]x|[1.2.3.4]|[::g]|%4|%zz|a:65536|a:000080|::1|[v.a]|a\\b|a#b|\"a\"|[::1%25eth0]";
+        let bad = "|:80|a:b|a:80:80|a/x|a?x|u@a|a b|a,b|a.\u{e9}\
+            |[::1|[]|[::1]x|[1.2.3.4]|[::g]|%4|%zz|a:65536|a:000080|::1|[v.a]|a\\b|a#b|\"a\"|[::1%25eth0]";
         for text in bad.split('|') {
             assert!(!is_authority(text.as_bytes()), "{text}");
         }

@@ -4,6 +4,7 @@
 //! Here a line's first 64 octets are classified at once into bit masks, and the tokens are found with bit scans.
 //! The back end is chosen once per process, and the whole head parser is compiled for it (see [`Job`]): a choice
 //! per field would cost more than the search itself.
+#![allow(unsafe_code)] // Vector instructions and the loads that feed them; design rule: only in this folder.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
