@@ -8,7 +8,8 @@
 pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 
 /// What the operator is told when the kernel refuses.
-pub const OUT_OF_DESCRIPTORS: &str = "no descriptor or memory left for another connection, accepting pauses; raise `ulimit -n` or lower --max-connections";
+pub const OUT_OF_DESCRIPTORS: &str = "no descriptor or memory left for another connection, accepting pauses; \
+    raise `ulimit -n` or lower --max-connections";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

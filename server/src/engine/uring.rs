@@ -1,6 +1,6 @@
 //! The engine on io_uring: multishot accept and receive, a buffer ring, one send at a time for each connection.
 //!
-//! The loop is [`Engine::turn`]; its arms are calls, and the handlers stand below it in the order of a connection's life.
+//! The loop is `Engine::turn`; its arms are calls, and the handlers stand below it in the order of a connection's life.
 //! It is generic over the ring so that the scripted one of `ringshot_uring::sim` can stand in for the kernel.
 
 mod accept;
