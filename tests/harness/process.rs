@@ -18,3 +18,15 @@ pub fn rss_kib(pid: u32) -> Outcome<u64> {
         None => fail!("no VmRSS of process {pid}"),
     }
 }
+
+/// Processor time used so far, user and system, in ticks of 10 ms (proc(5): fields 14 and 15 of `stat`).
+pub fn cpu_ticks(pid: u32) -> Outcome<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name, field 2, ends at the last parenthesis and may hold spaces.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let tick = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok());
+    match (tick(14), tick(15)) {
+        (Some(user), Some(system)) => Ok(user + system),
+        _ => fail!("no times in {stat:?}"),
+    }
+}

@@ -203,11 +203,10 @@ impl Server {
     }
 }
 
-/// The address in a line such as `listening on 127.0.0.1:43211`.
+/// The address in a line such as `listening on http://127.0.0.1:43211/`.
 fn listening_at(output: &str) -> Option<SocketAddr> {
-    let complete = output.lines().filter(|line| line.contains("listening"));
-    let addr = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '[').parse().ok();
-    complete.flat_map(str::split_whitespace).find_map(addr)
+    let lines = output.lines().filter_map(|line| line.split_once("listening on http://"));
+    lines.filter_map(|(_, rest)| rest.split_once('/')).find_map(|(addr, _)| addr.parse().ok())
 }
 
 /// A number of requests or connections, made smaller where the programs are built without optimisation.

@@ -17,7 +17,7 @@ pub struct Report {
 }
 
 /// Classes of requests that were answered in full.
-pub const COMPLETED: [&str; 4] = ["completed_2xx", "completed_3xx", "completed_4xx", "completed_5xx"];
+pub const COMPLETED: [&str; 4] = ["completed2xx", "completed3xx", "completed4xx", "completed5xx"];
 /// Classes of requests that were not.
 pub const FAILED: [&str; 6] = ["connect", "reset", "closed_early", "protocol", "timeout", "cancelled"];
 
@@ -33,7 +33,8 @@ impl Report {
         })?;
         let report = Self { report, code };
         let ended: u64 = COMPLETED.iter().chain(&FAILED).map(|class| report.class(class)).sum();
-        ensure!(ended == report.started(), "the sums do not balance: {report:?}");
+        let balanced = ended == report.started() && report.report["requests"]["balanced"] == true;
+        ensure!(balanced, "the sums do not balance: {report:?}");
         Ok(report)
     }
 
@@ -44,7 +45,7 @@ impl Report {
 
     /// Requests that ended in this class.
     pub fn class(&self, class: &str) -> u64 {
-        self.number(&format!("/requests/{class}"))
+        self.count("/classes", "class", &class.into())
     }
 
     /// Requests that were answered in full.
@@ -54,7 +55,13 @@ impl Report {
 
     /// Responses with this status.
     pub fn status(&self, status: u64) -> u64 {
-        self.report.pointer(&format!("/statuses/{status}")).and_then(Value::as_u64).unwrap_or(0)
+        self.count("/statuses", "status", &status.into())
+    }
+
+    /// The count of the entry of a list that has this value under `key`; 0 when there is none.
+    fn count(&self, list: &str, key: &str, value: &Value) -> u64 {
+        let list = self.report.pointer(list).and_then(Value::as_array).into_iter().flatten();
+        list.filter(|entry| entry[key] == *value).filter_map(|entry| entry["count"].as_u64()).sum()
     }
 
     /// A number at a JSON pointer; the schema promises that it is there.
