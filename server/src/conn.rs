@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::session::{Context, Next, Phase, Session};
 
 /// Memory of an output that is kept from one send to the next.
-const KEEP_OUT_BYTES: usize = 64 * 1024;
+const KEEP_OUT_BYTES: usize = 16 * 1024;
 
 /// Input that may wait in a blocked session before receiving stops. Most blocks are over sooner, and stopping costs two
 /// operations of the ring.

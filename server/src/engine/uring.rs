@@ -29,7 +29,7 @@ const WAKE: Key = Key::new(0xfffe_0000, 0);
 const TICK: Key = Key::new(0xfffe_0001, 0);
 
 /// Closed connections whose memory is kept for new ones.
-const SPARE_CONNS: usize = 1024;
+const SPARE_CONNS: usize = 256;
 
 struct Engine<R: Uring> {
     ring: R,
