@@ -12,9 +12,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use ringshot_client::cli::Cli as ClientCli;
+use ringshot_server::cli::Cli as ServerCli;
 
 use crate::error::LabError;
 use crate::pair::{self, PairArgs};
+use crate::programs;
+use crate::speed::{self, SpeedArgs};
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done, 1 done but requests failed, 2 wrong usage, 3 the machine
@@ -32,6 +36,14 @@ pub struct Cli {
 enum Command {
     /// Drive our server with our client on this machine and report what the pair does
     Pair(PairArgs),
+    /// Measure the README's claims again: ours and nginx + wrk, interleaved in one run
+    Speed(SpeedArgs),
+    /// ringshot-server, in this executable
+    #[command(hide = true)]
+    Serve(Box<ServerCli>),
+    /// ringshot-client, in this executable
+    #[command(hide = true)]
+    Load(Box<ClientCli>),
     /// The server end of a pair; takes orders on stdin
     #[command(hide = true)]
     PairServer,
@@ -55,6 +67,9 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         let result = match self.command {
             Command::Pair(args) => run_pair(&args),
+            Command::Speed(args) => run_speed(&args),
+            Command::Serve(cli) => programs::serve(*cli),
+            Command::Load(cli) => programs::load(*cli),
             Command::PairServer => pair::serve(),
             Command::PairClient => pair::drive(),
         };
@@ -71,6 +86,11 @@ fn run_pair(args: &PairArgs) -> Result<u8, LabError> {
     // A reader that has gone (`| head`) wants no more: that is no fault of the run.
     let _ = std::io::stdout().write_all(report.render(args.format).as_bytes());
     Ok(u8::from(!report.is_clean()))
+}
+
+fn run_speed(args: &SpeedArgs) -> Result<u8, LabError> {
+    let clean = speed::run(args, &mut std::io::stdout().lock())?;
+    Ok(u8::from(!clean))
 }
 
 #[cfg(test)]

@@ -45,6 +45,12 @@ pub enum LabError {
         /// How long it was waited for.
         within_s: u64,
     },
+    /// A load tool prints something else than its report.
+    #[error("this is no report of a load tool: {text}")]
+    Report {
+        /// The first lines of it.
+        text: String,
+    },
     /// Something of the machine can't be read or done.
     #[error("{action}: {source}")]
     System {
