@@ -23,7 +23,8 @@ pub(super) fn start(workers: usize, cpus: &str) -> Result<Server, LabError> {
 }
 
 /// sendfile is off because nginx is faster without it here: for a file of 11 bytes it costs a call of its own, and with
-/// tcp_nopush pipelined answers wait for timers (24 k/s instead of 160 k/s at 16 deep). keepalive_requests and worker_connections are raised so that no connection is closed in the middle of a slice.
+/// tcp_nopush pipelined answers wait for timers (24 k/s instead of 160 k/s at 16 deep). keepalive_requests and
+/// worker_connections are raised so that no connection is closed in the middle of a slice.
 fn config(workers: usize, port: u16, dir: &str) -> String {
     let mut text = String::new();
     let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
