@@ -21,7 +21,7 @@ const ALLOWED_GROWTH_KIB: u64 = 8 * 1024;
 fn twenty_thousand_connections_leave_nothing_behind() -> Outcome {
     each_engine(&[], |server| {
         let pid = server.process().pid();
-        let base_fds = open_fds(pid)?;
+        let base_fds = settled_fds(pid)?;
         churn(server, 0..WARM_UP_BATCHES)?;
         wait_for_fds(pid, base_fds)?;
         let warm_kib = rss_kib(pid)?;
@@ -74,6 +74,20 @@ fn answered(raw: &mut Raw, request: &str) -> Outcome {
     let answer = raw.ask(request)?;
     ensure!(answer.status == 200, "got {}", shown(&answer.raw));
     Ok(())
+}
+
+/// Descriptors of a server that has opened all that it needs: it says where it listens before each worker has its ring.
+fn settled_fds(pid: u32) -> Outcome<usize> {
+    let deadline = Instant::now() + PATIENCE;
+    let (mut before, mut unchanged) = (open_fds(pid)?, 0);
+    while unchanged < 10 {
+        ensure!(Instant::now() < deadline, "the server goes on opening descriptors: {before}");
+        std::thread::sleep(Duration::from_millis(50));
+        let now = open_fds(pid)?;
+        unchanged = if now == before { unchanged + 1 } else { 0 };
+        before = now;
+    }
+    Ok(before)
 }
 
 /// Waits until the server has closed what its peers have left.
