@@ -67,7 +67,7 @@ pub struct Cli {
     /// Form of the report on stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Where requests go: http://HOST[:PORT][/PATH][?QUERY]
+    /// Where requests go: http://HOST:PORT/PATH?QUERY; port, path and query may be left out
     url: String,
 }
 
