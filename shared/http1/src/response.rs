@@ -48,7 +48,7 @@ impl ResponseHead {
 
 /// Parses one response head at the start of `buf`; `method` is that of the request it answers.
 ///
-/// Works as [`request`](crate::request) does.
+/// Works as [`request`](fn@crate::request) does.
 ///
 /// # Errors
 /// What the peer did wrong; see the front page of the crate.
