@@ -13,9 +13,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use ringshot_client::cli::Cli as ClientCli;
+use ringshot_host::root::Root;
 use ringshot_server::cli::Cli as ServerCli;
 
+use crate::doctor::{self, DoctorArgs};
 use crate::error::LabError;
+use crate::knobs::KnobsCommand;
 use crate::pair::{self, PairArgs};
 use crate::programs;
 use crate::speed::{self, SpeedArgs};
@@ -38,6 +41,11 @@ enum Command {
     Pair(PairArgs),
     /// Measure the README's claims again: ours and nginx + wrk, interleaved in one run
     Speed(SpeedArgs),
+    /// Kernel settings: what is known of each, trying one, undoing
+    #[command(subcommand)]
+    Knobs(KnobsCommand),
+    /// What this machine is, what its io_uring can do, and what makes measurements here unreliable
+    Doctor(DoctorArgs),
     /// ringshot-server, in this executable
     #[command(hide = true)]
     Serve(Box<ServerCli>),
@@ -68,6 +76,8 @@ impl Cli {
         let result = match self.command {
             Command::Pair(args) => run_pair(&args),
             Command::Speed(args) => run_speed(&args),
+            Command::Knobs(command) => run_knobs(&command),
+            Command::Doctor(args) => run_doctor(&args),
             Command::Serve(cli) => programs::serve(*cli),
             Command::Load(cli) => programs::load(*cli),
             Command::PairServer => pair::serve(),
@@ -91,6 +101,19 @@ fn run_pair(args: &PairArgs) -> Result<u8, LabError> {
 fn run_speed(args: &SpeedArgs) -> Result<u8, LabError> {
     let clean = speed::run(args, &mut std::io::stdout().lock())?;
     Ok(u8::from(!clean))
+}
+
+/// No thread is started before: some of these enter a sandbox.
+fn run_knobs(command: &KnobsCommand) -> Result<u8, LabError> {
+    command.run(&Root::host(), &mut std::io::stdout().lock()).map_err(|error| LabError::Refused {
+        program: "knobs".to_owned(),
+        message: error.to_string(),
+        exit_code: error.exit_code(),
+    })
+}
+
+fn run_doctor(args: &DoctorArgs) -> Result<u8, LabError> {
+    doctor::run(args, &Root::host(), &mut std::io::stdout().lock()).map_err(LabError::system("examine this machine"))
 }
 
 #[cfg(test)]
