@@ -50,6 +50,9 @@ pub enum EngineChoice {
     Uring,
     /// epoll
     Epoll,
+    /// The tokio-uring crate, for comparison; docs/engines.md
+    #[cfg(feature = "tokio-uring")]
+    TokioUring,
 }
 
 /// Everything that flags and the config file have in common. The keys of the file are these names; limits stand in a table

@@ -121,8 +121,12 @@ impl Conn {
     /// A connection that was just accepted.
     #[must_use]
     pub fn new(fd: OwnedFd, now_ns: u64) -> Self {
+        Self::build(Some(fd), now_ns)
+    }
+
+    fn build(fd: Option<OwnedFd>, now_ns: u64) -> Self {
         Self {
-            fd: Some(fd),
+            fd,
             session: Session::new(),
             state: State::Open,
             reading: Reading::Off,
@@ -138,6 +142,19 @@ impl Conn {
             since_ns: now_ns,
             stalled_since_ns: now_ns,
         }
+    }
+
+    /// A connection whose socket belongs to the engine. It hands out no [`Act::Close`]: the engine closes when the state is
+    /// [`State::Closed`], with a reset when it [`aborts`](Self::aborts).
+    #[must_use]
+    pub fn unowned(now_ns: u64) -> Self {
+        Self::build(None, now_ns)
+    }
+
+    /// Whether the close is to send a reset instead of lingering on unsent data.
+    #[must_use]
+    pub fn aborts(&self) -> bool {
+        self.abort
     }
 
     /// Takes over for a new connection and keeps the memory of its buffers.

@@ -16,6 +16,8 @@
 pub mod epoll;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tokio-uring")]
+pub mod tokio_uring;
 pub mod uring;
 
 use ringshot_uring::RingError;
@@ -32,6 +34,9 @@ pub enum Kind {
     Uring,
     /// epoll.
     Epoll,
+    /// The tokio-uring crate.
+    #[cfg(feature = "tokio-uring")]
+    TokioUring,
 }
 
 impl Kind {
@@ -41,6 +46,8 @@ impl Kind {
         match self {
             Self::Uring => "uring",
             Self::Epoll => "epoll",
+            #[cfg(feature = "tokio-uring")]
+            Self::TokioUring => "tokio-uring",
         }
     }
 }
@@ -76,6 +83,8 @@ pub fn choose(config: &Config) -> Result<(Kind, Option<RingError>), RingError> {
     match config.engine {
         EngineChoice::Epoll => Ok((Kind::Epoll, None)),
         EngineChoice::Uring => uring::probe(config).map(|()| (Kind::Uring, None)),
+        #[cfg(feature = "tokio-uring")]
+        EngineChoice::TokioUring => uring::probe(config).map(|()| (Kind::TokioUring, None)),
         EngineChoice::Auto => Ok(match uring::probe(config) {
             Ok(()) => (Kind::Uring, None),
             Err(why) => (Kind::Epoll, Some(why)),
@@ -91,5 +100,7 @@ pub fn run(kind: Kind, worker: Worker) -> Result<Tally, EngineError> {
     match kind {
         Kind::Uring => uring::run(worker),
         Kind::Epoll => epoll::run(worker),
+        #[cfg(feature = "tokio-uring")]
+        Kind::TokioUring => tokio_uring::run(worker),
     }
 }

@@ -55,7 +55,13 @@ impl Running {
 
 /// Runs a test on every engine that works here.
 fn on_every_engine(test: impl Fn(Kind)) {
-    for kind in [Kind::Epoll, Kind::Uring] {
+    let kinds = [
+        Kind::Epoll,
+        Kind::Uring,
+        #[cfg(feature = "tokio-uring")]
+        Kind::TokioUring,
+    ];
+    for kind in kinds {
         let options: Options = toml::from_str(&format!("engine = '{}'", kind.name())).expect("well-formed");
         let config = options.resolve(&Machine::read().expect("readable")).expect("usable");
         match choose(&config) {

@@ -1,10 +1,16 @@
 //! Options of single sockets.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use rustix::net::sockopt;
+
+/// The descriptor of a socket whose type only tells its number.
+#[must_use]
+pub fn borrowed<T: AsRawFd>(socket: &T) -> BorrowedFd<'_> {
+    crate::sys::borrowed(socket)
+}
 
 /// The CPU on which the socket's last packet was processed (`SO_INCOMING_CPU`, Linux 3.19). On loopback that is the sender's.
 ///

@@ -6,6 +6,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+/// The descriptor of an object that only tells its number, as those of other runtimes do.
+pub(crate) fn borrowed<T: AsRawFd>(owner: &T) -> BorrowedFd<'_> {
+    // SAFETY: the number is that of `owner`, which holds it open for as long as it lives, and the result lives no longer
+    // than the borrow of `owner`. Types that lie about their number break the I/O safety of std, not memory.
+    unsafe { BorrowedFd::borrow_raw(owner.as_raw_fd()) }
+}
+
 /// One instruction of classic BPF, in the layout of `struct sock_filter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {

@@ -27,6 +27,13 @@ impl Out {
         &self.buf[self.sent.min(self.buf.len())..]
     }
 
+    /// Bytes that have left.
+    #[must_use]
+    #[inline]
+    pub fn sent(&self) -> usize {
+        self.sent
+    }
+
     /// Notes that `len_bytes` more have left. Returns whether all have.
     #[inline]
     pub fn advance(&mut self, len_bytes: usize) -> bool {
