@@ -277,7 +277,9 @@ impl Conn {
     #[must_use]
     pub fn deadline_ns(&self, limits: &Limits, draining: bool) -> Option<u64> {
         match self.state {
-            State::Open => earlier(self.write_deadline_ns(limits), self.read_deadline_ns(limits, draining)),
+            State::Open => {
+                [self.write_deadline_ns(limits), self.read_deadline_ns(limits, draining)].into_iter().flatten().min()
+            }
             State::Flushing => self.write_deadline_ns(limits),
             State::Lingering => Some(self.since_ns.saturating_add(limits.linger_timeout.as_ns())),
             State::Closing | State::Closed => None,
@@ -392,13 +394,6 @@ impl Conn {
             Phase::Body => limits.body_timeout.as_ns(),
         };
         Some(self.since_ns.saturating_add(timeout_ns))
-    }
-}
-
-fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }
 
